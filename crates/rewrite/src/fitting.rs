@@ -7,12 +7,13 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use crate::kinds::{holds_items, is_delimited, takes_list};
 use crate::making::Edit;
 use crate::operands::is_body;
 use crate::parentheses::in_parentheses;
 use crate::places::{Frame, Place, places, trimmed};
 use crate::source::indent_at;
-use crate::values::{Class, Value};
+use crate::values::{Class, Part, Value};
 use crate::{Language, MAX_TIME, newline};
 
 /// Where matches stand, in their order, before something takes their place.
@@ -60,9 +61,6 @@ impl<'t> Standing<'t> {
         let fits = |at: &usize| {
             let (before, now, core, range) = (&before[*at], &places[*at], &cores[*at], &put_in[*at]);
             let frames = [before, now].map(|place| place.frame.as_ref());
-            if frames.into_iter().flatten().any(|frame| frame.has_error) {
-                return true;
-            }
             if frames.into_iter().flatten().any(Frame::is_text) {
                 return !self.is_text_of_element(before, &text[range.clone()]);
             }
@@ -73,7 +71,13 @@ impl<'t> Standing<'t> {
             {
                 return false;
             }
-            let is_same = || change.is_framed(before, now, core) && self.is_whole(before, now, text, core);
+            let had_error = before.frame.as_ref().is_some_and(|frame| frame.has_error);
+            let has_error = now.frame.as_ref().is_some_and(|frame| frame.has_error);
+            let is_same = || {
+                has_error && !had_error
+                    || (had_error || change.is_framed(before, now, core))
+                        && self.is_whole(before, now, text, core)
+            };
             !change.flows_on(core, range)
                 && (core.is_empty()
                     || !ends_statement(before, now, &text[range.start..core.start]) && is_same())
@@ -105,23 +109,41 @@ impl<'t> Standing<'t> {
 
     /// Returns whether the core of an edit stands as what it replaces did: one value for another, which nothing beside it takes a part of.
     fn is_whole(&self, before: &Place, now: &Place, text: &str, core: &Range<usize>) -> bool {
+        let frame = now.frame.as_ref().filter(|frame| frame.slot.value.kind != "ERROR");
+        let around = (&text[..core.start], &text[core.end..]);
         let Some(value) = &now.value else {
-            return now.is_aligned
-                && !(before.is_operand && self.is_split_value(before, &text[core.clone()]));
+            let is_placed = !before.is_operand || self.are_placed(before, frame, &text[core.clone()], around);
+            return now.is_aligned && is_placed;
         };
+        let is_module_item = matches!(value.kind.as_str(), "export_statement" | "import_statement");
+        if is_module_item
+            && self.language == Language::JavaScript
+            && frame.is_some_and(|frame| !frame.is_root)
+        {
+            return false;
+        }
         // It may have become a statement of its own.
-        let is_bound = now.frame.as_ref().is_some_and(|frame| {
-            is_body(&frame.slot.value.kind) || !value.stands(self.language, &frame.slot, &text[core.end..])
+        let is_bound = frame.is_some_and(|frame| {
+            is_body(&frame.slot.value.kind) || !value.stands(self.language, &frame.slot, around)
         });
         !(before.takes_parentheses(self.language) && is_bound)
     }
 
-    /// Returns whether a text that is no node where it stands is a single value alone. What a class is called by may get a `new` in front.
-    fn is_split_value(&self, before: &Place, new: &str) -> bool {
+    /// Returns whether a text that is no node where it stands is what may stand there: several values, or a part of something. What a class is
+    /// called by may get a `new` in front.
+    fn are_placed(&self, before: &Place, frame: Option<&Frame>, new: &str, around: (&str, &str)) -> bool {
+        let Some(held) = in_parentheses(self.language, new) else { return true };
         let is_name = before.value.as_ref().is_some_and(|value| value.kind == "identifier");
-        in_parentheses(self.language, new)
-            .and_then(|held| held.value)
-            .is_some_and(|value| !(is_name && value.class == Class::Bare))
+        let takes_several =
+            |kind: &str, is_first: bool| holds_items(kind) || takes_list(self.language, kind, is_first);
+        frame.is_some_and(|frame| {
+            let (kind, is_first) = (frame.slot.value.kind.as_str(), frame.slot.part == Part::First);
+            let is_delimited = kind == "token_tree" && is_delimited(around.0, around.1);
+            match held.value {
+                Some(value) => is_delimited || is_name && value.class == Class::Bare,
+                None => takes_several(kind, is_first),
+            }
+        })
     }
 
     /// Returns whether a value in place of an element of JSX would be text.
@@ -298,7 +320,7 @@ impl Change<'_> {
 }
 
 /// Returns whether two signs are the beginning of a token in one of the languages, whatever the grammar makes of them.
-fn is_token(before: char, behind: char) -> bool {
+pub(crate) fn is_token(before: char, behind: char) -> bool {
     before == behind && "+-*/&|<=".contains(before)
         || matches!((before, behind), ('/', '*') | ('<', '-') | ('&', '^') | ('-' | '=', '>'))
 }

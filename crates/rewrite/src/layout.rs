@@ -4,13 +4,16 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use ast_grep_core::NodeMatch;
+use ast_grep_core::tree_sitter::StrDoc;
+use tree_sitter::Node;
+
+use crate::Language;
+use crate::kinds::holds_items;
 use crate::language::PatternLanguage;
 use crate::parentheses::{Fate, fates, in_parentheses};
 use crate::source::{DEFAULT_WIDTH, Source};
 use crate::values::{Class, Value};
-use ast_grep_core::NodeMatch;
-use ast_grep_core::tree_sitter::StrDoc;
-use tree_sitter::Node;
 
 type Found<'t> = NodeMatch<'t, StrDoc<PatternLanguage>>;
 
@@ -51,6 +54,8 @@ struct Output {
     fixed: Vec<usize>,
     /// Values that may need parentheses.
     values: Vec<(Range<usize>, Value)>,
+    /// Whether there is something that cannot be put in.
+    is_misfit: bool,
 }
 
 impl Template {
@@ -113,7 +118,7 @@ impl Template {
         let language = found.lang().0;
         let out = self.put_together(found, source, &[]);
         let fates = if out.values.is_empty() { Vec::new() } else { fates(language, &out.text, &out.values) };
-        if fates.contains(&Fate::Misfits) {
+        if out.is_misfit || fates.contains(&Fate::Misfits) {
             return None;
         }
         let held: Vec<bool> = fates.iter().map(|fate| *fate == Fate::NeedsParentheses).collect();
@@ -123,6 +128,7 @@ impl Template {
 
     /// Returns the parts of a replacement, with parentheses around some of the values among them.
     fn put_together(&self, found: &Found<'_>, source: &Source<'_>, held: &[bool]) -> Output {
+        let language = found.lang().0;
         let base = source.indent_at(found.range().start);
         let width = self.width();
         let mut out = Output::default();
@@ -131,7 +137,7 @@ impl Template {
         // The same of the line that the current one is indented below.
         let mut header = None;
         let mut is_first_gone = false;
-        for part in &self.0 {
+        for (at, part) in self.0.iter().enumerate() {
             let env = found.get_env();
             match part {
                 Part::Text(text) => {
@@ -163,22 +169,32 @@ impl Template {
                     }
                 }
                 Part::Node(name) => {
+                    let behind = match self.0.get(at + 1) {
+                        Some(Part::Text(text)) => text.as_str(),
+                        _ => "",
+                    };
                     let node = env.get_match(name).map(ast_grep_core::Node::get_inner_node);
                     let range = node.as_ref().map(Node::byte_range);
                     let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
                     let value = node.map(|node| Value::new(single(node), source.text));
-                    let value = value.filter(|value| {
-                        value.class != Class::Closed
-                            || (out.text.ends_with("new ") || out.text.ends_with('{'))
+                    let is_held = value.as_ref().is_some_and(|value| {
+                        is_number(&value.kind) && language != Language::Rust && behind.starts_with('.')
                     });
-                    let range_start = range.as_ref().map(|range| range.start);
+                    // The grammar of Python takes `*a.b` for a member of `*a`.
+                    let parent =
+                        node.filter(|_| value.as_ref().is_some_and(|value| value.class == Class::Item));
+                    let parent = parent.and_then(|node| node.parent());
+                    out.is_misfit |= parent.is_some_and(|parent| !holds_items(parent.kind()));
+                    let value = value.filter(|value| out.may_bind(value, behind));
+                    let own =
+                        range.as_ref().and_then(|range| source.text.get(range.start..)).unwrap_or_default();
                     // Two braces would be one of a string.
-                    if range_start.is_some_and(|at| source.text[at..].starts_with('{'))
-                        && out.text.ends_with('{')
-                    {
+                    if language == Language::Python && own.starts_with('{') && out.text.ends_with('{') {
                         out.text.push(' ');
                     }
+                    out.text += if is_held { "(" } else { "" };
                     out.put_value(value, held, |out| out.put(source, range, old, (base, &indent, None)));
+                    out.text += if is_held { ")" } else { "" };
                 }
                 Part::Lines(name) => {
                     let nodes = env.get_multiple_matches(name);
@@ -231,7 +247,20 @@ fn single(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
+fn is_number(kind: &str) -> bool {
+    matches!(kind, "number" | "integer" | "int_literal" | "decimal_integer_literal")
+}
+
 impl Output {
+    /// Returns whether a value that is put in next may need parentheses, given the text behind it.
+    fn may_bind(&self, value: &Value, behind: &str) -> bool {
+        let is_part = matches!(value.class, Class::List | Class::Item | Class::Assignment | Class::Declared);
+        let is_argument = self.text.trim_end().ends_with(['(', '[', ','])
+            && behind.trim_start().starts_with([')', ']', ',']);
+        let is_open = value.class != Class::Closed || self.text.ends_with("new ") || self.text.ends_with('{');
+        is_open && (is_part || !is_argument) || value.has_lines || value.starts_with_brace
+    }
+
     /// Puts in a value, if it is one that may need parentheses, or something else. Those that are held get some.
     fn put_value(&mut self, value: Option<Value>, held: &[bool], put: impl FnOnce(&mut Self)) {
         let Some(value) = value else { return put(self) };

@@ -23,6 +23,7 @@ mod directives;
 mod faults;
 mod fitting;
 mod imports;
+mod kinds;
 mod language;
 mod layout;
 mod lone_body;

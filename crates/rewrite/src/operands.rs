@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use crate::parentheses::in_parentheses;
+use crate::values::Class;
 use crate::{Language, MAX_TIME};
 
 /// Returns whether a text has nothing that is carried out.
@@ -214,10 +215,16 @@ impl<'t> Lead<'t> {
         let is_all = self.node.end_byte() <= range.end + 1;
         match self.kind {
             LeadKind::Body => is_object,
-            LeadKind::Exported => is_declared && !is_all,
+            LeadKind::Exported => is_declared && !(is_all && is_declared_value(language, new)),
             LeadKind::Statement => (is_object || is_declared) && !(is_all && begins_statement(language, new)),
         }
     }
+}
+
+/// Returns whether a script is a function or a class and nothing else.
+fn is_declared_value(language: Language, new: &str) -> bool {
+    let value = in_parentheses(language, new).and_then(|held| held.value);
+    value.is_some_and(|value| value.class == Class::Declared && value.kind != "object")
 }
 
 /// Returns what follows the comments at the start of a script.

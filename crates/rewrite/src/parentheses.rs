@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use crate::fitting::is_token;
 use crate::operands::refuses_in_quotes;
 use crate::places::{Place, places};
 use crate::values::{Class, Value};
@@ -24,6 +25,9 @@ pub(crate) enum Fate {
     /// Nothing would help.
     Misfits,
 }
+
+/// Value that was put into a text, and where.
+pub(crate) type Put = (Range<usize>, Value);
 
 /// Code around a text, before and behind it.
 type Context = (&'static str, &'static str);
@@ -72,19 +76,49 @@ fn around_type(language: Language) -> Option<Context> {
     }
 }
 
+/// Returns what makes a file of a part of something.
+fn around_parts(language: Language) -> &'static [Context] {
+    match language {
+        Language::Python => &[("_ = {", "}"), ("", "\ndef f(): pass"), ("f(", ")")],
+        Language::JavaScript | Language::TypeScript | Language::Tsx => &[
+            ("_ = { ", " }"),
+            ("class A { ", " }"),
+            ("switch (a) { ", "\n}"),
+            ("interface A { ", " }"),
+            ("function f(", ") {}"),
+            ("_ = <A ", " />"),
+            ("f(", ")"),
+        ],
+        Language::Go => &[("package p\nvar _ = A{ ", " }"), ("package p\nfunc f() { switch { ", "\n} }")],
+        Language::Rust => &[
+            ("fn f() { A { ", " }; }"),
+            ("fn f() { match a { ", "\n} }"),
+            ("struct A { ", " }"),
+            ("impl A { ", " }"),
+            ("fn f(", ") {}"),
+        ],
+        Language::Java => &[
+            ("class A { ", "\n}"),
+            ("class A { void f() { switch (a) { ", "\n} } }"),
+            ("", " class A {}"),
+            ("@interface A { ", " }"),
+        ],
+    }
+}
+
 /// Returns what becomes of some values in a text, which are in ascending order.
-pub(crate) fn fates(language: Language, text: &str, values: &[(Range<usize>, Value)]) -> Vec<Fate> {
+pub(crate) fn fates(language: Language, text: &str, values: &[Put]) -> Vec<Fate> {
     let in_function = match language {
         Language::Go => Some(("package p\nfunc f() { ", "\n}")),
         Language::Rust => Some(("fn f() { ", "\n}")),
         Language::Java => Some(("class A { void f() { ", "\n} }")),
         Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => None,
     };
-    let in_class = (language == Language::Java).then_some(("class A { ", "\n}"));
     let has_type = values.iter().any(|(_, value)| value.class == Class::Type);
     let of_type = around_type(language).filter(|_| has_type);
-    let contexts = [of_type, in_function, in_class, Some(("", "")), Some(around_value(language))];
-    let mut trees = contexts.into_iter().flatten().filter_map(|(before, behind)| {
+    let contexts = [of_type, in_function, Some(("", "")), Some(around_value(language))];
+    let contexts = contexts.into_iter().flatten().chain(around_parts(language).iter().copied());
+    let mut trees = contexts.filter_map(|(before, behind)| {
         let code = format!("{before}{text}{behind}");
         let tree = grammar::parse(&code, &language.grammar(), MAX_TIME)?;
         (!tree.root_node().has_error()).then_some((before.len(), code, tree))
@@ -96,7 +130,14 @@ pub(crate) fn fates(language: Language, text: &str, values: &[(Range<usize>, Val
     let ranges = values.iter().map(|(range, _)| start + range.start..start + range.end);
     let places = places(tree.root_node(), &code, ranges.clone().map(|range| (range.clone(), range)));
     let each = values.iter().zip(ranges.zip(&places));
-    each.map(|((_, value), (range, place))| fate(language, (&tree, &code), value, (range, place))).collect()
+    let fate_of = |((own, value), (range, place)): (&Put, (Range<usize>, &Place))| {
+        let is_first = text[..own.start].trim().is_empty();
+        let is_cut = value.class == Class::Block
+            && is_first
+            && !text[own.end..].trim_start_matches(';').trim().is_empty();
+        if is_cut { Fate::NeedsParentheses } else { fate(language, (&tree, &code), value, (range, place)) }
+    };
+    each.map(fate_of).collect()
 }
 
 fn fate(
@@ -107,12 +148,17 @@ fn fate(
 ) -> Fate {
     if let Some(quote) = quote_around(language, tree, code, &range) {
         let own = &code[range.clone()];
-        let is_format = own.starts_with('{') || matches!(value.class, Class::Loose | Class::Assignment);
+        let is_format = value.kind == "lambda" || value.class == Class::Assignment;
         return match () {
             () if refuses_in_quotes(quote, own) => Fate::Misfits,
             () if is_format => Fate::NeedsParentheses,
             () => Fate::Fits,
         };
+    }
+    let (before, behind) = (&code[..range.start], &code[range.end..]);
+    let joins = before.chars().next_back().zip(code[range.clone()].chars().next());
+    if joins.is_some_and(|(before, first)| is_token(before, first)) {
+        return Fate::NeedsParentheses;
     }
     let Some(frame) = &place.frame else { return Fate::Fits };
     let around = tree.root_node().descendant_for_byte_range(range.start, range.end);
@@ -125,7 +171,8 @@ fn fate(
     let is_same =
         |now: &Value| now.class == Class::Closed && value.class == Class::Closed || now.kind == value.kind;
     match &place.value {
-        Some(now) if is_same(now) && now.stands(language, &frame.slot, &code[range.end..]) => Fate::Fits,
+        Some(now) if is_same(now) && now.stands(language, &frame.slot, (before, behind)) => Fate::Fits,
+        _ if value.class == Class::Item => Fate::Misfits,
         _ => Fate::NeedsParentheses,
     }
 }

@@ -154,7 +154,9 @@ fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slo
     };
     let is_end = |kind: &str| kind.contains("block") || kind.ends_with("_statement") || kind == "lambda";
     let mut nearest = kinds.clone().take_while(|kind| in_brackets(kind) || !is_end(kind));
-    let header = kinds.clone().find(|kind| in_brackets(kind) || kind.contains("block") || is_header(kind));
+    let header = kinds.clone().find(|kind| {
+        in_brackets(kind) || kind.contains("block") || kind.ends_with("_case") || is_header(kind)
+    });
     let at = |field: &str| frame.child_by_field_name(field).map(|node| node.start_byte());
     let part = match frame.kind() {
         "new_expression" if at("constructor") == Some(bounds.inner.start) => Part::Constructor,
@@ -167,6 +169,7 @@ fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slo
         part,
         is_bracketed: nearest.any(in_brackets),
         is_in_header: header.is_some_and(is_header),
+        is_argument: kinds.clone().nth(1) == Some("argument_list"),
     }
 }
 

@@ -6,6 +6,7 @@
 use tree_sitter::Node;
 
 use crate::Language;
+use crate::kinds::{holds_items, is_delimited, is_postfix, takes_any, takes_list};
 
 /// What parentheses depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum Class {
     Strings,
     /// Values with commas between them.
     List,
+    /// What only a list of arguments or of items has, such as a splat.
+    Item,
     /// A block of Rust with a value.
     Block,
     /// A chain of members that may end early (`a?.b`).
@@ -44,7 +47,8 @@ pub(crate) struct Value {
     /// Its operator.
     sign: String,
     /// Whether it has line breaks outside of brackets of its own.
-    has_lines: bool,
+    pub(crate) has_lines: bool,
+    pub(crate) starts_with_brace: bool,
     ends_with_brace: bool,
 }
 
@@ -57,6 +61,8 @@ pub(crate) struct Slot {
     pub(crate) is_bracketed: bool,
     /// Whether a brace behind it begins a block.
     pub(crate) is_in_header: bool,
+    /// Whether the node is an argument of a call.
+    pub(crate) is_argument: bool,
 }
 
 /// Part of a node that a value is.
@@ -76,23 +82,36 @@ impl Value {
         let (kind, sign) = (node.kind(), sign(node));
         let class = class(node, sign);
         let own = text.get(node.byte_range()).unwrap_or_default();
-        let has_lines = !matches!(class, Class::Closed | Class::Declared | Class::Type) && own.contains('\n');
+        let has_lines = own.contains('\n') && has_lines(node);
         Self {
             kind: kind.to_owned(),
             class,
             sign: sign.to_owned(),
             has_lines,
+            starts_with_brace: own.starts_with('{') && kind != "statement_block",
             ends_with_brace: own.ends_with('}'),
         }
     }
 
-    /// Returns whether the value needs no parentheses in a place, given what follows it.
-    pub(crate) fn stands(&self, language: Language, slot: &Slot, behind: &str) -> bool {
+    /// Returns whether the value needs no parentheses in a place, given what is around it.
+    pub(crate) fn stands(&self, language: Language, slot: &Slot, (before, behind): (&str, &str)) -> bool {
         let frame = slot.value.kind.as_str();
         if self.has_lines && language == Language::Python && !slot.is_bracketed {
             return false;
         }
-        if self.ends_with_brace && slot.is_in_header && matches!(self.class, Class::Unary | Class::Declared) {
+        let has_blocks = matches!(language, Language::Go | Language::Rust);
+        let is_literal = self.ends_with_brace && matches!(self.class, Class::Unary | Class::Declared);
+        if slot.is_in_header && (has_blocks && is_literal || !has_blocks && self.sign == "in") {
+            return language == Language::Python;
+        }
+        if frame == "token_tree" {
+            return is_delimited(before, behind) || self.class == Class::Closed;
+        }
+        if language == Language::Go && matches!(frame, "go_statement" | "defer_statement") {
+            return self.kind == "call_expression";
+        }
+        // The grammar takes an object for one there.
+        if self.starts_with_brace && frame == "arrow_function" {
             return false;
         }
         if slot.part == Part::BeforeElse
@@ -103,17 +122,19 @@ impl Value {
         let (is_plain, is_first) = (slot.part != Part::Constructor, slot.part == Part::First);
         match self.class {
             Class::Closed => is_plain || !self.kind.contains("call"),
-            // The grammar takes an object for one there.
-            Class::Declared => self.kind != "object" || frame != "arrow_function",
-            Class::Strings => true,
+            Class::Declared | Class::Strings => true,
+            Class::Item => holds_items(frame),
             Class::Block => !is_first || takes_any(frame, is_first),
             Class::Chain | Class::Bare => {
                 is_plain && !(is_first && (is_postfix(frame) || slot.value.class == Class::Assignment))
             }
             Class::List => takes_list(language, frame, is_first),
-            Class::Type => self.stands_in_type(&slot.value),
+            Class::Type => self.stands_in_type(slot),
             Class::Assignment => self.is_assigned(language, slot),
             Class::Loose => takes_any(frame, is_first),
+            _ if matches!(frame, "list_splat" | "dictionary_splat") => {
+                slot.is_argument || self.binds_in_splat(frame)
+            }
             _ => takes_any(frame, is_first) || self.binds_tighter(language, slot, behind),
         }
     }
@@ -128,19 +149,44 @@ impl Value {
         let takes = |class: Class| match (class, self.class) {
             (Class::Logical, Class::Logical) => (self.sign == "??") == (slot.value.sign == "??"),
             (Class::Comparison | Class::Arithmetic, Class::Unary) => !is_negation,
-            (Class::Unary, Class::Comparison) => slot.value.sign == "not",
             (Class::Unary, Class::Unary) => !slot.value.kind.starts_with("await"),
-            (Class::Unary, Class::Power) => language == Language::Python,
+            (Class::Unary, Class::Power) => {
+                language == Language::Python && !slot.value.kind.starts_with("await")
+            }
+            (Class::Unary, Class::Comparison | Class::Arithmetic) => slot.value.sign == "not",
+            (Class::Power, Class::Unary) => {
+                language == Language::Python
+                    && (slot.part != Part::First && !is_negation || self.kind == "await")
+            }
+            (Class::Cast, Class::Arithmetic | Class::Unary) => language != Language::Rust,
             (Class::Comparison | Class::Arithmetic, Class::Arithmetic | Class::Power)
-            | (Class::Logical, Class::Comparison | Class::Arithmetic | Class::Power | Class::Unary) => true,
-            (Class::Logical | Class::Comparison | Class::Arithmetic, Class::Cast) => is_cast_read(),
+            | (
+                Class::Logical,
+                Class::Comparison | Class::Arithmetic | Class::Power | Class::Unary | Class::Cast,
+            ) => true,
+            (Class::Comparison | Class::Arithmetic, Class::Cast) => is_cast_read(),
             _ => false,
         };
         let is_choice = matches!(
             slot.value.kind.as_str(),
             "conditional_expression" | "ternary_expression" | "for_in_clause" | "if_clause"
         );
-        takes(if is_choice { Class::Logical } else { slot.value.class })
+        let is_range = slot.value.kind == "range_expression"
+            && matches!(self.class, Class::Arithmetic | Class::Unary | Class::Cast);
+        let is_matched = slot.value.kind == "let_condition"
+            && matches!(self.class, Class::Arithmetic | Class::Unary | Class::Cast | Class::Comparison)
+            && !self.ends_with_brace;
+        let is_default = is_choice && self.class == Class::Logical;
+        is_range
+            || is_matched
+            || is_default
+            || takes(if is_choice { Class::Logical } else { slot.value.class })
+    }
+
+    /// Returns whether a splat in a display takes the value.
+    fn binds_in_splat(&self, frame: &str) -> bool {
+        matches!(self.class, Class::Unary | Class::Arithmetic | Class::Power) && self.sign != "not"
+            || frame == "list_splat" && self.class == Class::Cast
     }
 
     fn is_assigned(&self, language: Language, slot: &Slot) -> bool {
@@ -150,25 +196,47 @@ impl Value {
         match self.kind.as_str() {
             "named_expression" => {
                 frame == "parenthesized_expression"
-                    || matches!(frame, "if_statement" | "elif_clause" | "while_statement" | "if_clause")
-                    || matches!(frame, "argument_list" | "list" | "tuple" | "set")
+                    || matches!(frame, "if_statement" | "elif_clause" | "while_statement" | "match_statement")
+                    || matches!(frame, "argument_list" | "list" | "tuple" | "set" | "generator_expression")
+                    || frame == "subscript" && slot.part != Part::First
             }
             _ if language == Language::Python => is_statement || is_set,
             _ => is_statement || takes_any(frame, slot.part == Part::First),
         }
     }
 
-    fn stands_in_type(&self, frame: &Self) -> bool {
-        match frame.kind.as_str() {
-            "union_type" | "intersection_type" => self.kind == frame.kind,
-            "conditional_type" => {
-                matches!(self.kind.as_str(), "union_type" | "intersection_type" | "index_type_query")
+    fn stands_in_type(&self, slot: &Slot) -> bool {
+        let (kind, is_first) = (self.kind.as_str(), slot.part == Part::First);
+        match slot.value.kind.as_str() {
+            "union_type" => {
+                !matches!(kind, "function_type" | "constructor_type" | "conditional_type" | "infer_type")
             }
-            "array_type" | "index_type_query" | "lookup_type" | "readonly_type" | "optional_type"
-            | "rest_type" | "channel_type" | "reference_type" | "pointer_type" | "bounded_type" => false,
+            "intersection_type" => kind == "intersection_type",
+            "conditional_type" => {
+                !is_first || !matches!(kind, "function_type" | "constructor_type" | "conditional_type")
+            }
+            "lookup_type" => !is_first,
+            "array_type" | "index_type_query" | "readonly_type" | "optional_type" | "channel_type"
+            | "reference_type" | "pointer_type" | "bounded_type" => false,
             _ => true,
         }
     }
+}
+
+/// Returns whether a node has line breaks outside of brackets and literals.
+fn has_lines(node: Node<'_>) -> bool {
+    let is_literal = node.kind().contains("string") && node.kind() != "concatenated_string";
+    let is_bracketed = node.child(0).is_some_and(|first| matches!(first.kind(), "(" | "[" | "{"));
+    if is_literal || is_bracketed || node.start_position().row == node.end_position().row {
+        return false;
+    }
+    let mut cursor = node.walk();
+    let mut row = node.start_position().row;
+    node.children(&mut cursor).any(|child| {
+        let is_below = child.start_position().row > row;
+        row = child.end_position().row;
+        is_below || has_lines(child)
+    })
 }
 
 /// Returns the operator of a node, if it is one.
@@ -222,6 +290,7 @@ fn class(node: Node<'_>, sign: &str) -> Class {
         | "assignment_statement"
         | "short_var_declaration" => Class::Assignment,
         "sequence_expression" | "expression_list" | "pattern_list" => Class::List,
+        "list_splat" | "dictionary_splat" | "keyword_argument" | "spread_element" => Class::Item,
         "concatenated_string" => Class::Strings,
         "object"
         | "function_expression"
@@ -248,114 +317,4 @@ fn is_chain(node: Node<'_>) -> bool {
         || node.children(&mut node.walk()).any(|child| matches!(child.kind(), "optional_chain" | "?."));
     let inner = || node.child_by_field_name("object").or_else(|| node.child_by_field_name("function"));
     is_member && (has_sign() || inner().is_some_and(is_chain))
-}
-
-/// Returns whether a kind of node is a value with something behind it.
-pub(crate) fn is_postfix(kind: &str) -> bool {
-    matches!(
-        kind,
-        "call"
-            | "call_expression"
-            | "attribute"
-            | "subscript"
-            | "member_expression"
-            | "subscript_expression"
-            | "field_expression"
-            | "field_access"
-            | "selector_expression"
-            | "index_expression"
-            | "slice_expression"
-            | "try_expression"
-            | "await_expression"
-            | "method_invocation"
-            | "array_access"
-            | "non_null_expression"
-            | "update_expression"
-    )
-}
-
-/// Returns whether a kind of node takes any value, but for several and for assignments.
-fn takes_any(kind: &str, is_first: bool) -> bool {
-    let is_index =
-        matches!(kind, "subscript" | "subscript_expression" | "index_expression" | "array_access" | "slice");
-    let is_set = kind.contains("assignment") || kind == "short_var_declaration";
-    (is_index || is_set) && (!is_first || kind == "slice")
-        || kind.ends_with("_statement") && kind != "send_statement"
-        || kind.ends_with("_comprehension")
-        || matches!(
-            kind,
-            "argument_list"
-                | "arguments"
-                | "list"
-                | "array"
-                | "tuple"
-                | "set"
-                | "array_expression"
-                | "tuple_expression"
-                | "array_initializer"
-                | "literal_element"
-                | "literal_value"
-                | "keyed_element"
-                | "field_initializer"
-                | "pair"
-                | "keyword_argument"
-                | "default_parameter"
-                | "typed_default_parameter"
-                | "variable_declarator"
-                | "let_declaration"
-                | "const_item"
-                | "static_item"
-                | "var_spec"
-                | "const_spec"
-                | "public_field_definition"
-                | "field_definition"
-                | "element_value_pair"
-                | "return_expression"
-                | "parenthesized_expression"
-                | "elif_clause"
-                | "if_expression"
-                | "while_expression"
-                | "for_expression"
-                | "match_expression"
-                | "match_arm"
-                | "switch_expression"
-                | "expression_case"
-                | "range_clause"
-                | "for_clause"
-                | "arrow_function"
-                | "lambda"
-                | "lambda_expression"
-                | "closure_expression"
-                | "template_substitution"
-                | "interpolation"
-                | "with_item"
-                | "as_pattern"
-                | "jsx_expression"
-                | "expression_list"
-                | "spread_element"
-                | "decorator"
-                | "generator_expression"
-                | "yield"
-                | "yield_expression"
-                | "block"
-                | "module"
-                | "program"
-                | "source_file"
-                | "statement_list"
-        )
-}
-
-/// Returns whether a kind of node takes several values with commas between them.
-fn takes_list(language: Language, kind: &str, is_first: bool) -> bool {
-    match kind {
-        "expression_statement" | "return_statement" | "parenthesized_expression" => true,
-        "subscript" | "subscript_expression" => !is_first,
-        "assignment" | "augmented_assignment" | "yield" => language == Language::Python && !is_first,
-        "for_statement" => language == Language::Python,
-        "assignment_statement" | "short_var_declaration" | "expression_case" => language == Language::Go,
-        "throw_statement" | "template_substitution" | "if_statement" | "while_statement" => {
-            language != Language::Python
-        }
-        _ => false,
-    }
 }
