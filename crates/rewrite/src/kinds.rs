@@ -102,6 +102,8 @@ const ANY: &[&str] = &[
     "tuple",
     "tuple_expression",
     "type",
+    "type_parameter",
+    "typed_parameter",
     "type_conversion_expression",
     "typed_default_parameter",
     "var_spec",
