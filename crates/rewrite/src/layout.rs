@@ -9,11 +9,9 @@ use ast_grep_core::tree_sitter::StrDoc;
 use tree_sitter::Node;
 
 use crate::Language;
-use crate::kinds::holds_items;
+use crate::expressions::{Class, Expression, Fate, fates, holds_items, in_parentheses};
 use crate::language::PatternLanguage;
-use crate::parentheses::{Fate, fates, in_parentheses};
 use crate::source::{DEFAULT_WIDTH, Source};
-use crate::values::{Class, Value};
 
 type Found<'t> = NodeMatch<'t, StrDoc<PatternLanguage>>;
 
@@ -53,7 +51,7 @@ struct Output {
     /// Starts of lines that are indented already.
     fixed: Vec<usize>,
     /// Values that may need parentheses.
-    values: Vec<(Range<usize>, Value)>,
+    values: Vec<(Range<usize>, Expression)>,
     /// Whether there is something that cannot be put in.
     is_misfit: bool,
 }
@@ -176,7 +174,7 @@ impl Template {
                     let node = env.get_match(name).map(ast_grep_core::Node::get_inner_node);
                     let range = node.as_ref().map(Node::byte_range);
                     let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
-                    let value = node.map(|node| Value::new(single(node), source.text));
+                    let value = node.map(|node| Expression::new(single(node), source.text));
                     let is_held = value.as_ref().is_some_and(|value| {
                         is_number(&value.kind) && language != Language::Rust && behind.starts_with('.')
                     });
@@ -253,7 +251,7 @@ fn is_number(kind: &str) -> bool {
 
 impl Output {
     /// Returns whether a value that is put in next may need parentheses, given the text behind it.
-    fn may_bind(&self, value: &Value, behind: &str) -> bool {
+    fn may_bind(&self, value: &Expression, behind: &str) -> bool {
         let is_part = matches!(value.class, Class::List | Class::Item | Class::Assignment | Class::Declared);
         let is_argument = self.text.trim_end().ends_with(['(', '[', ','])
             && behind.trim_start().starts_with([')', ']', ',']);
@@ -262,7 +260,7 @@ impl Output {
     }
 
     /// Puts in a value, if it is one that may need parentheses, or something else. Those that are held get some.
-    fn put_value(&mut self, value: Option<Value>, held: &[bool], put: impl FnOnce(&mut Self)) {
+    fn put_value(&mut self, value: Option<Expression>, held: &[bool], put: impl FnOnce(&mut Self)) {
         let Some(value) = value else { return put(self) };
         let is_held = held.get(self.values.len()) == Some(&true);
         self.text += if is_held { "(" } else { "" };

@@ -19,25 +19,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod directives;
+mod edits;
+mod expressions;
 mod faults;
-mod fitting;
 mod imports;
-mod kinds;
 mod language;
 mod layout;
-mod lone_body;
-mod making;
-mod marks;
 mod matching;
-mod operands;
-mod parentheses;
 mod parsed;
-mod places;
+mod placement;
 mod rule;
 mod source;
 mod surroundings;
-mod values;
 mod whole;
 
 pub use grammar::Language;

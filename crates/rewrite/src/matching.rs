@@ -8,14 +8,13 @@ use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
 
+use crate::edits::{Edit, EditSet, Made};
 use crate::faults::{check, survey};
 use crate::language::PatternLanguage;
 use crate::layout::Template;
-use crate::making::{Edit, Made, Making};
-use crate::marks::behind_marks;
 use crate::parsed::Parsed;
 use crate::source::Source;
-use crate::surroundings::around;
+use crate::surroundings::{around, behind_marks};
 use crate::whole::WholePatterns;
 use crate::{Language, RewriteError};
 
@@ -100,11 +99,11 @@ pub(crate) fn rewrite(
             allowed = edits.len();
             done.has_syntax_error = has_error;
         }
-        let mut making = Making { language, text: &done.text, edits, left: left_now, broken: None };
-        let made = making.make(&ours, &mut parsed, stop)?;
-        left = making.left;
+        let mut set = EditSet { language, text: &done.text, edits, left: left_now, broken: None };
+        let made = set.make(&ours, &mut parsed, stop)?;
+        left = set.left;
         // Where nothing can be made, it is told what would break.
-        if let Some(broken) = making.broken.filter(|_| made.is_none() && done.matches.is_empty()) {
+        if let Some(broken) = set.broken.filter(|_| made.is_none() && done.matches.is_empty()) {
             check(&mut Parsed::new(language, &broken)?, language, text, &broken)?;
         }
         if stop() {

@@ -28,7 +28,7 @@ struct Case {
 
 const TABLES: [&str; 4] = [
     include_str!("cases/rewrite.yml"),
-    include_str!("cases/standing.yml"),
+    include_str!("cases/placement.yml"),
     include_str!("cases/marks.yml"),
     include_str!("cases/imports.yml"),
 ];

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::operands::is_operand;
-use crate::values::{Part, Slot, Value};
+use super::operand::is_operand;
+use super::precedence::{Expression, Part, Position};
 
 /// Where a range stands in a tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
     /// What it is, if a node is all of it.
-    pub(crate) value: Option<Value>,
+    pub(crate) value: Option<Expression>,
     /// Whether it is some children of one node, from the start of the first to the end of the last.
     pub(crate) is_aligned: bool,
     /// Whether something is done with its value.
@@ -23,7 +23,7 @@ pub(crate) struct Place {
 /// Node around a range.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    pub(crate) slot: Slot,
+    pub(crate) slot: Position,
     /// Its range, without blanks and semicolons at its ends.
     pub(crate) range: Range<usize>,
     /// Whether it is the whole file.
@@ -118,7 +118,7 @@ fn place(above: &[Node<'_>], text: &str, bounds: &Bounds, is_aligned: bool) -> P
     let value = above[own.min(above.len())..].iter().rfind(|node| node.is_named());
     let is_operand = |at: usize| at > 0 && is_operand(above[at - 1], above[at]);
     Place {
-        value: value.map(|node| Value::new(*node, text)),
+        value: value.map(|node| Expression::new(*node, text)),
         is_aligned: is_aligned || value.is_some(),
         is_operand: (own..above.len()).any(is_operand),
         frame: frame.map(|frame| Frame {
@@ -130,7 +130,7 @@ fn place(above: &[Node<'_>], text: &str, bounds: &Bounds, is_aligned: bool) -> P
     }
 }
 
-fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slot {
+fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Position {
     let start = trimmed(text, frame.byte_range()).start;
     let kinds = above.iter().rev().map(Node::kind);
     let in_brackets = |kind: &str| {
@@ -164,8 +164,8 @@ fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slo
         _ if start == bounds.inner.start => Part::First,
         _ => Part::Other,
     };
-    Slot {
-        value: Value::new(frame, text),
+    Position {
+        value: Expression::new(frame, text),
         part,
         is_bracketed: nearest.any(in_brackets),
         is_in_header: header.is_some_and(is_header),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::fitting::{Misfit, Standing};
 use crate::parsed::Parsed;
+use crate::placement::{Misfit, Placements};
 use crate::{Language, RewriteError};
 
 /// Number of times that the edits of a text are made anew because some do not fit.
@@ -40,7 +40,7 @@ pub(crate) struct Made {
 }
 
 /// Edits of a text, by their starts, those that contain others first, and what became of them.
-pub(crate) struct Making<'t> {
+pub(crate) struct EditSet<'t> {
     pub(crate) language: Language,
     pub(crate) text: &'t str,
     pub(crate) edits: Vec<Edit>,
@@ -50,7 +50,7 @@ pub(crate) struct Making<'t> {
     pub(crate) broken: Option<String>,
 }
 
-impl Making<'_> {
+impl EditSet<'_> {
     /// Makes the edits that contain no others and fit where they are; `None` if there are none, or nobody waits any longer. Notes them in the
     /// tree. The starts of matches that stay are those in the result then.
     pub(crate) fn make(
@@ -68,14 +68,14 @@ impl Making<'_> {
             let own: Vec<Edit> = innermost.iter().map(|at| self.edits[*at].clone()).collect();
             let before = parsed.tree(self.text)?;
             let had_error = before.root_node().has_error();
-            let standing = Standing::new(self.language, (before, self.text), &own);
+            let placements = Placements::new(self.language, (before, self.text), &own);
             let applied = apply(self.text, &own, ours, parsed);
             let tree = parsed.tree(&applied.text)?;
             let is_broken = tree.root_node().has_error() && !had_error;
             let misfits = if is_broken {
                 Vec::new()
             } else {
-                standing.misfits((tree, &applied.text), &own, &applied.own)
+                placements.misfits((tree, &applied.text), &own, &applied.own)
             };
             let is_done = !is_broken && misfits.is_empty() || alone >= MAX_ALONE && is_broken;
             if is_done {
@@ -87,7 +87,7 @@ impl Making<'_> {
                 return Ok(Some(Made { text: applied.text, put_in: applied.put_in, edits: own }));
             }
             let wrong = if pass < MAX_PASSES {
-                self.guilty(&standing, &own, (misfits, is_broken), &mut alone, stop)
+                self.guilty(&placements, &own, (misfits, is_broken), &mut alone, stop)
             } else {
                 misfits
             };
@@ -113,7 +113,7 @@ impl Making<'_> {
     /// Returns the edits that are to be changed, or left: those that fit with a change, and others only if they do not fit alone either.
     fn guilty(
         &mut self,
-        standing: &Standing<'_>,
+        placements: &Placements<'_>,
         own: &[Edit],
         (misfits, is_broken): (Vec<Misfit>, bool),
         alone: &mut usize,
@@ -133,7 +133,7 @@ impl Making<'_> {
                 untried.push((at, alternative));
             } else {
                 *alone += 1;
-                if let Some((misfit, is_broken)) = standing.misfit_alone(at, &own[at]) {
+                if let Some((misfit, is_broken)) = placements.misfit_alone(at, &own[at]) {
                     if is_broken && misfit.1.is_none() && self.broken.is_none() {
                         self.broken = Some(own[at].made_in(self.text));
                     }
@@ -142,7 +142,7 @@ impl Making<'_> {
             }
         }
         if is_broken && !found.is_empty() && found.len() + untried.len() == own.len() {
-            let untried = untried.drain(..).map(|(at, _)| (at, standing.in_parentheses(at, &own[at])));
+            let untried = untried.drain(..).map(|(at, _)| (at, placements.in_parentheses(at, &own[at])));
             found.extend(untried.filter(|(_, alternative)| alternative.is_some()));
             found.sort_unstable_by_key(|(at, _)| *at);
         }

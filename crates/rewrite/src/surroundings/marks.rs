@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::directives::{is_about_next, is_directive, own_start};
-use crate::operands::{goes_on, is_blank, is_open};
+use super::directives::{is_about_next, is_directive, own_start};
+use super::lead::{goes_on, is_open};
+use crate::expressions::is_blank;
 use crate::{Language, MAX_TIME};
 
 /// Outermost node that is nothing but a match, maybe with a semicolon.

@@ -7,17 +7,16 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use crate::kinds::{holds_items, is_delimited, takes_list};
-use crate::making::Edit;
-use crate::operands::is_body;
-use crate::parentheses::in_parentheses;
-use crate::places::{Frame, Place, places, trimmed};
+use crate::edits::Edit;
+use crate::expressions::{
+    Class, Expression, Frame, Part, Place, holds_items, in_parentheses, is_body, is_delimited, is_token,
+    places, takes_list, trimmed,
+};
 use crate::source::indent_at;
-use crate::values::{Class, Part, Value};
 use crate::{Language, MAX_TIME, newline};
 
 /// Where matches stand, in their order, before something takes their place.
-pub(crate) struct Standing<'t> {
+pub(crate) struct Placements<'t> {
     language: Language,
     text: &'t str,
     places: Vec<Place>,
@@ -36,7 +35,7 @@ struct Change<'t> {
 /// Edit that does not fit, by its position, and what can be put in instead: a range and its text.
 pub(crate) type Misfit = (usize, Option<(Range<usize>, String)>);
 
-impl<'t> Standing<'t> {
+impl<'t> Placements<'t> {
     pub(crate) fn new(language: Language, (tree, text): (&Tree, &'t str), edits: &[Edit]) -> Self {
         let ranges = edits.iter().map(|edit| (edit.range.clone(), edit.range.clone()));
         Self { language, text, places: places(tree.root_node(), text, ranges) }
@@ -223,7 +222,7 @@ impl Place {
     fn takes_parentheses(&self, language: Language) -> bool {
         let has_types =
             matches!(language, Language::TypeScript | Language::Tsx | Language::Go | Language::Rust);
-        let is_type = |value: &Value| value.kind.contains("type");
+        let is_type = |value: &Expression| value.kind.contains("type");
         self.is_operand || has_types && self.value.as_ref().is_some_and(is_type)
     }
 }
@@ -317,12 +316,6 @@ impl Change<'_> {
         let last = edits.checked_sub(1).and_then(|last| self.old.get(last).zip(self.new.get(last)));
         last.map_or(at, |(old, new)| new.end + at - old.end)
     }
-}
-
-/// Returns whether two signs are the beginning of a token in one of the languages, whatever the grammar makes of them.
-pub(crate) fn is_token(before: char, behind: char) -> bool {
-    before == behind && "+-*/&|<=".contains(before)
-        || matches!((before, behind), ('/', '*') | ('<', '-') | ('&', '^') | ('-' | '=', '>'))
 }
 
 /// Returns whether a sign may be in one token with another.

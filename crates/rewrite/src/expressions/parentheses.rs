@@ -4,17 +4,16 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use crate::fitting::is_token;
-use crate::operands::refuses_in_quotes;
-use crate::places::{Place, places};
-use crate::values::{Class, Value};
+use super::f_string::refuses_in_quotes;
+use super::place::{Place, places};
+use super::precedence::{Class, Expression};
 use crate::{Language, MAX_TIME};
 
 /// A value in parentheses.
 pub(crate) struct Held {
     pub(crate) text: String,
     /// The value; none if it is several.
-    pub(crate) value: Option<Value>,
+    pub(crate) value: Option<Expression>,
 }
 
 /// What becomes of a value that is put into a text.
@@ -26,16 +25,16 @@ pub(crate) enum Fate {
     Misfits,
 }
 
-/// Value that was put into a text, and where.
-pub(crate) type Put = (Range<usize>, Value);
+/// Expression that was put into a text, and where.
+pub(crate) type Put = (Range<usize>, Expression);
 
 /// Code around a text, before and behind it.
-type Context = (&'static str, &'static str);
+type Wrapping = (&'static str, &'static str);
 
 /// Returns a text in parentheses, if it is a value, or a type of TypeScript.
 pub(crate) fn in_parentheses(language: Language, new: &str) -> Option<Held> {
     let new = new.trim();
-    let held = |(before, behind): Context, newline: &str| {
+    let held = |(before, behind): Wrapping, newline: &str| {
         let text = format!("({new}{newline})");
         let code = format!("{before}{text}{behind}");
         let tree = grammar::parse(&code, &language.grammar(), MAX_TIME)?;
@@ -48,7 +47,7 @@ pub(crate) fn in_parentheses(language: Language, new: &str) -> Option<Held> {
         let mut values = whole.named_children(&mut cursor).filter(|child| !child.is_extra());
         let value = values.next()?;
         let is_single = values.next().is_none() && whole.kind() != "tuple";
-        Some(Held { value: is_single.then(|| Value::new(value, &code)), text })
+        Some(Held { value: is_single.then(|| Expression::new(value, &code)), text })
     };
     let contexts = [Some(around_value(language)), around_type(language)];
     contexts.into_iter().flatten().find_map(|context| {
@@ -57,7 +56,7 @@ pub(crate) fn in_parentheses(language: Language, new: &str) -> Option<Held> {
     })
 }
 
-fn around_value(language: Language) -> Context {
+fn around_value(language: Language) -> Wrapping {
     match language {
         Language::Python => ("_ = ", ""),
         Language::JavaScript | Language::TypeScript | Language::Tsx => ("let _ = ", ""),
@@ -67,7 +66,7 @@ fn around_value(language: Language) -> Context {
     }
 }
 
-fn around_type(language: Language) -> Option<Context> {
+fn around_type(language: Language) -> Option<Wrapping> {
     match language {
         Language::TypeScript | Language::Tsx => Some(("type _ = ", ";")),
         Language::Go => Some(("package p\ntype _ ", "\n")),
@@ -77,7 +76,7 @@ fn around_type(language: Language) -> Option<Context> {
 }
 
 /// Returns what makes a file of a part of something.
-fn around_parts(language: Language) -> &'static [Context] {
+fn around_parts(language: Language) -> &'static [Wrapping] {
     match language {
         Language::Python => &[("_ = {", "}"), ("", "\ndef f(): pass"), ("f(", ")")],
         Language::JavaScript | Language::TypeScript | Language::Tsx => &[
@@ -143,7 +142,7 @@ pub(crate) fn fates(language: Language, text: &str, values: &[Put]) -> Vec<Fate>
 fn fate(
     language: Language,
     (tree, code): (&Tree, &str),
-    value: &Value,
+    value: &Expression,
     (range, place): (Range<usize>, &Place),
 ) -> Fate {
     if let Some(quote) = quote_around(language, tree, code, &range) {
@@ -168,8 +167,9 @@ fn fate(
     if is_text && place.value.is_none() || frame.is_text() {
         return Fate::Fits;
     }
-    let is_same =
-        |now: &Value| now.class == Class::Closed && value.class == Class::Closed || now.kind == value.kind;
+    let is_same = |now: &Expression| {
+        now.class == Class::Closed && value.class == Class::Closed || now.kind == value.kind
+    };
     match &place.value {
         Some(now) if is_same(now) && now.stands(language, &frame.slot, (before, behind)) => Fate::Fits,
         _ if value.class == Class::Item => Fate::Misfits,
@@ -186,4 +186,10 @@ fn quote_around<'t>(language: Language, tree: &Tree, code: &'t str, range: &Rang
     let braces = std::iter::successors(node, Node::parent).find(|node| node.kind() == "interpolation")?;
     let start = braces.parent()?.child(0).and_then(|start| code.get(start.byte_range()))?;
     Some(start.trim_start_matches(|sign: char| sign.is_alphabetic()))
+}
+
+/// Returns whether two signs are the beginning of a token in one of the languages, whatever the grammar makes of them.
+pub(crate) fn is_token(before: char, behind: char) -> bool {
+    before == behind && "+-*/&|<=".contains(before)
+        || matches!((before, behind), ('/', '*') | ('<', '-') | ('&', '^') | ('-' | '=', '>'))
 }

@@ -3,14 +3,23 @@
 //! A statement may be a whole body, an expression what another needs, and both may have marks in front of them, such as attributes. Where it
 //! is not certain that all of that keeps its meaning, the match stays.
 
+mod directives;
+mod lead;
+mod lone_body;
+mod marks;
+
 use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
 use crate::Language;
-use crate::lone_body::{has_braces, in_body, is_lone_body};
-use crate::marks::{Marks, Unit, is_mark};
-use crate::operands::{Field, Lead, is_blank, is_operand, takes_as_element};
+use crate::expressions::{Field, is_blank, is_operand, takes_as_element};
+
+use lead::Lead;
+use lone_body::{has_braces, in_body, is_lone_body};
+use marks::{Marks, Unit, is_mark};
+
+pub(crate) use marks::behind_marks;
 
 /// What stands around a match.
 #[derive(Clone, Default)]

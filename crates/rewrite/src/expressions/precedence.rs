@@ -5,8 +5,8 @@
 
 use tree_sitter::Node;
 
+use super::node_kinds::{holds_items, is_delimited, is_postfix, takes_any, takes_list};
 use crate::Language;
-use crate::kinds::{holds_items, is_delimited, is_postfix, takes_any, takes_list};
 
 /// What parentheses depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) enum Class {
 
 /// A value.
 #[derive(Clone, Debug)]
-pub(crate) struct Value {
+pub(crate) struct Expression {
     pub(crate) kind: String,
     pub(crate) class: Class,
     /// Its operator.
@@ -54,8 +54,8 @@ pub(crate) struct Value {
 
 /// Node that a value is a part of.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    pub(crate) value: Value,
+pub(crate) struct Position {
+    pub(crate) value: Expression,
     pub(crate) part: Part,
     /// Whether line breaks mean nothing there.
     pub(crate) is_bracketed: bool,
@@ -77,7 +77,7 @@ pub(crate) enum Part {
     Other,
 }
 
-impl Value {
+impl Expression {
     pub(crate) fn new(node: Node<'_>, text: &str) -> Self {
         let (kind, sign) = (node.kind(), sign(node));
         let class = class(node, sign);
@@ -94,7 +94,7 @@ impl Value {
     }
 
     /// Returns whether the value needs no parentheses in a place, given what is around it.
-    pub(crate) fn stands(&self, language: Language, slot: &Slot, (before, behind): (&str, &str)) -> bool {
+    pub(crate) fn stands(&self, language: Language, slot: &Position, (before, behind): (&str, &str)) -> bool {
         let frame = slot.value.kind.as_str();
         if self.has_lines && language == Language::Python && !slot.is_bracketed {
             return false;
@@ -140,7 +140,7 @@ impl Value {
     }
 
     /// Returns whether an operator takes the whole value, given that the grammar does.
-    fn binds_tighter(&self, language: Language, slot: &Slot, behind: &str) -> bool {
+    fn binds_tighter(&self, language: Language, slot: &Position, behind: &str) -> bool {
         let is_cast_read = || {
             language == Language::Rust && !(slot.part == Part::First && behind.trim_start().starts_with('<'))
                 || language == Language::Java
@@ -189,7 +189,7 @@ impl Value {
             || frame == "list_splat" && self.class == Class::Cast
     }
 
-    fn is_assigned(&self, language: Language, slot: &Slot) -> bool {
+    fn is_assigned(&self, language: Language, slot: &Position) -> bool {
         let frame = slot.value.kind.as_str();
         let is_statement = matches!(frame, "expression_statement" | "parenthesized_expression");
         let is_set = matches!(frame, "assignment" | "augmented_assignment") && slot.part != Part::First;
@@ -205,7 +205,7 @@ impl Value {
         }
     }
 
-    fn stands_in_type(&self, slot: &Slot) -> bool {
+    fn stands_in_type(&self, slot: &Position) -> bool {
         let (kind, is_first) = (self.kind.as_str(), slot.part == Part::First);
         match slot.value.kind.as_str() {
             "union_type" => {
