@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::faults::errors;
 use crate::parsed::Parsed;
 use crate::placement::{Misfit, Placements};
 use crate::{Language, RewriteError};
@@ -67,11 +68,11 @@ impl EditSet<'_> {
             }
             let own: Vec<Edit> = innermost.iter().map(|at| self.edits[*at].clone()).collect();
             let before = parsed.tree(self.text)?;
-            let had_error = before.root_node().has_error();
+            let known = errors(before);
             let placements = Placements::new(self.language, (before, self.text), &own);
             let applied = apply(self.text, &own, ours, parsed);
             let tree = parsed.tree(&applied.text)?;
-            let is_broken = tree.root_node().has_error() && !had_error;
+            let is_broken = errors(tree) > known;
             let misfits = if is_broken {
                 Vec::new()
             } else {
@@ -79,8 +80,6 @@ impl EditSet<'_> {
             };
             let is_done = !is_broken && misfits.is_empty() || alone >= MAX_ALONE && is_broken;
             if is_done {
-                self.left.sort_unstable();
-                self.left.dedup();
                 for start in &mut self.left {
                     *start = applied.moved(*start, &own);
                 }
@@ -105,8 +104,6 @@ impl EditSet<'_> {
             }
             *parsed = Parsed::new(self.language, self.text)?;
         }
-        self.left.sort_unstable();
-        self.left.dedup();
         Ok(None)
     }
 

@@ -47,6 +47,11 @@ fn faults(tree: &tree_sitter::Tree, language: Language, text: &str) -> Result<Ve
     Ok(faults)
 }
 
+/// Returns the number of syntax errors in a tree.
+pub(crate) fn errors(tree: &tree_sitter::Tree) -> usize {
+    if tree.root_node().has_error() { survey(tree).map_or(0, |errors| errors.len()) } else { 0 }
+}
+
 /// Walks a tree without recursion. Returns the bytes at which syntax errors begin; fails if the tree is too deep.
 pub(crate) fn survey(tree: &tree_sitter::Tree) -> Result<Vec<usize>, RewriteError> {
     let root = tree.root_node();

@@ -171,28 +171,10 @@ impl Template {
                         Some(Part::Text(text)) => text.as_str(),
                         _ => "",
                     };
-                    let node = env.get_match(name).map(ast_grep_core::Node::get_inner_node);
-                    let range = node.as_ref().map(Node::byte_range);
-                    let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
-                    let value = node.map(|node| Expression::new(single(node), source.text));
-                    let is_held = value.as_ref().is_some_and(|value| {
-                        is_number(&value.kind) && language != Language::Rust && behind.starts_with('.')
-                    });
-                    // The grammar of Python takes `*a.b` for a member of `*a`.
-                    let parent =
-                        node.filter(|_| value.as_ref().is_some_and(|value| value.class == Class::Item));
-                    let parent = parent.and_then(|node| node.parent());
-                    out.is_misfit |= parent.is_some_and(|parent| !holds_items(parent.kind()));
-                    let value = value.filter(|value| out.may_bind(value, behind));
-                    let own =
-                        range.as_ref().and_then(|range| source.text.get(range.start..)).unwrap_or_default();
-                    // Two braces would be one of a string.
-                    if language == Language::Python && own.starts_with('{') && out.text.ends_with('{') {
-                        out.text.push(' ');
+                    if let Some(node) = env.get_match(name) {
+                        let layout = (base, indent.as_str());
+                        out.put_node(source, (language, node.get_inner_node()), (held, behind), layout);
                     }
-                    out.text += if is_held { "(" } else { "" };
-                    out.put_value(value, held, |out| out.put(source, range, old, (base, &indent, None)));
-                    out.text += if is_held { ")" } else { "" };
                 }
                 Part::Lines(name) => {
                     let nodes = env.get_multiple_matches(name);
@@ -245,18 +227,43 @@ fn single(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-fn is_number(kind: &str) -> bool {
-    matches!(kind, "number" | "integer" | "int_literal" | "decimal_integer_literal")
-}
-
 impl Output {
     /// Returns whether a value that is put in next may need parentheses, given the text behind it.
     fn may_bind(&self, value: &Expression, behind: &str) -> bool {
         let is_part = matches!(value.class, Class::List | Class::Item | Class::Assignment | Class::Declared);
         let is_argument = self.text.trim_end().ends_with(['(', '[', ','])
             && behind.trim_start().starts_with([')', ']', ',']);
-        let is_open = value.class != Class::Closed || self.text.ends_with("new ") || self.text.ends_with('{');
+        let is_number = ["number", "integer", "int_literal", "integer_literal", "float_literal"];
+        let is_open = value.class != Class::Closed
+            || self.text.ends_with("new ")
+            || self.text.ends_with('{')
+            || behind.starts_with('.') && is_number.iter().any(|kind| value.kind.ends_with(kind));
         is_open && (is_part || !is_argument) || value.has_lines || value.starts_with_brace
+    }
+
+    /// Puts in a node of the file.
+    fn put_node(
+        &mut self,
+        source: &Source<'_>,
+        (language, node): (Language, Node<'_>),
+        (held, behind): (&[bool], &str),
+        (base, indent): (&str, &str),
+    ) {
+        let range = node.byte_range();
+        let value = Expression::new(single(node), source.text);
+        // The grammar of Python takes `*a.b` for a member of `*a`.
+        self.is_misfit |=
+            value.class == Class::Item && node.parent().is_some_and(|parent| !holds_items(parent.kind()));
+        // Two braces would be one of a string.
+        if language == Language::Python
+            && source.text[range.clone()].starts_with('{')
+            && self.text.ends_with('{')
+        {
+            self.text.push(' ');
+        }
+        let value = Some(value).filter(|value| self.may_bind(value, behind));
+        let old = source.indent_at(range.start);
+        self.put_value(value, held, |out| out.put(source, Some(range), old, (base, indent, None)));
     }
 
     /// Puts in a value, if it is one that may need parentheses, or something else. Those that are held get some.

@@ -114,6 +114,8 @@ pub(crate) fn rewrite(
         done.matches.extend(edits.into_iter().map(|edit| lines.found(edit.found, Some(edit.text))));
         (done.text, ours) = (text, put_in);
     }
+    left.sort_unstable();
+    left.dedup();
     let mut lines = LineCounter::new(&done.text);
     done.left = left.into_iter().map(|start| lines.position(start).0).collect();
     Ok((done, parsed, ours))

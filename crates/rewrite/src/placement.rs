@@ -12,6 +12,7 @@ use crate::expressions::{
     Class, Expression, Frame, Part, Place, holds_items, in_parentheses, is_body, is_delimited, is_token,
     places, takes_list, trimmed,
 };
+use crate::faults::errors;
 use crate::source::indent_at;
 use crate::{Language, MAX_TIME, newline};
 
@@ -20,6 +21,8 @@ pub(crate) struct Placements<'t> {
     language: Language,
     text: &'t str,
     places: Vec<Place>,
+    /// Number of syntax errors.
+    errors: usize,
 }
 
 /// Texts with the edits that made one of the other.
@@ -38,7 +41,7 @@ pub(crate) type Misfit = (usize, Option<(Range<usize>, String)>);
 impl<'t> Placements<'t> {
     pub(crate) fn new(language: Language, (tree, text): (&Tree, &'t str), edits: &[Edit]) -> Self {
         let ranges = edits.iter().map(|edit| (edit.range.clone(), edit.range.clone()));
-        Self { language, text, places: places(tree.root_node(), text, ranges) }
+        Self { language, text, places: places(tree.root_node(), text, ranges), errors: errors(tree) }
     }
 
     /// Returns the edits that do not fit, given the tree, the text and the ranges in it that the edits became.
@@ -97,7 +100,7 @@ impl<'t> Placements<'t> {
         let own = edit.range.start..edit.range.start + edit.text.len();
         let (old, new) = ([edit.range.clone()], [own]);
         let change = Change { tree: &tree, text: &text, old: &old, new: &new };
-        if tree.root_node().has_error() {
+        if errors(&tree) > self.errors {
             let code = code_before_comment(&change.core(&new[0]), &new[0]);
             return Some(((at, self.alternative(&self.places[at], edit, code)), true));
         }

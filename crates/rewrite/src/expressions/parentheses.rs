@@ -149,7 +149,7 @@ fn fate(
         let own = &code[range.clone()];
         let is_format = value.kind == "lambda" || value.class == Class::Assignment;
         return match () {
-            () if refuses_in_quotes(quote, own) => Fate::Misfits,
+            () if refuses_in_quotes(quote, own) || value.class == Class::Item => Fate::Misfits,
             () if is_format => Fate::NeedsParentheses,
             () => Fate::Fits,
         };
