@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use sanitize::untrusted::{code, markdown_item, markdown_line, visible};
+use sanitize::untrusted::{code, markdown_item, markdown_line, visible_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -162,7 +162,7 @@ impl CampaignReport {
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline());
         if let Some(stopped) = &self.stopped {
-            text += &format!("✗ stopped: {}\n", visible(stopped));
+            text += &format!("✗ stopped: {}\n", visible_line(stopped));
         }
         for wave in &self.waves {
             text += &format!(
@@ -183,15 +183,15 @@ impl CampaignReport {
         for target in self.targets.iter().filter(|target| target.standing != StandingKind::Waiting) {
             let pulls: Vec<&str> =
                 target.pull_request.iter().chain(&target.reverts).map(String::as_str).collect();
-            let (pulls, note) = (pulls.join(" "), visible(&target.note));
+            let (pulls, note) = (pulls.join(" "), visible_line(&target.note));
             text += format!("  {}: {} {pulls} {note}", target.id, target.standing).trim_end();
             text.push('\n');
         }
         for FallenBack { id, files } in &self.fallen_back {
-            text += &format!("! {id} fell back: {}\n", visible(&files.join(", ")));
+            text += &format!("! {id} fell back: {}\n", visible_line(&files.join(", ")));
         }
         for notice in &self.notices {
-            text += &format!("! {}\n", visible(notice));
+            text += &format!("! {}\n", visible_line(notice));
         }
         text
     }

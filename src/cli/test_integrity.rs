@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use sanitize::Masker;
-use sanitize::untrusted::{log_lines, visible};
+use sanitize::untrusted::{log_lines, visible, visible_line};
 use serde::Serialize;
 use serde_json::Value;
 use test_integrity::{Change, Finding, MAX_BYTES, Severity, check_among, concerns, is_of_tests};
@@ -63,6 +63,8 @@ enum ReadError {
     Git(#[from] GitError),
     #[error("could not read {0}: {1}")]
     File(String, #[source] io::Error),
+    #[error("`{0}` has changed, and cannot be judged, because its name is not UTF-8; rename it")]
+    Name(String),
 }
 
 /// What was found.
@@ -139,7 +141,12 @@ impl Checked {
                 Severity::Warning => '!',
                 Severity::Note => '·',
             };
-            format!("{sign} {}:{} {}\n", visible(&finding.path), finding.line, visible(&finding.message))
+            format!(
+                "{sign} {}:{} {}\n",
+                visible_line(&finding.path),
+                finding.line,
+                visible_line(&finding.message)
+            )
         });
         let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
         let count = |severity, noun| counted(of(severity), noun, "s");
@@ -158,6 +165,10 @@ impl Checked {
 fn changes(repository: &Repository, workspace: &Path, commit: &str) -> Result<Vec<Changed>, ReadError> {
     let folder = Dir::open_ambient_dir(workspace, ambient_authority())
         .map_err(|error| ReadError::Workspace(workspace.to_owned(), error))?;
+    if let Some(name) = repository.changed_without_utf8_name(commit)?.into_iter().find(|name| concerns(name))
+    {
+        return Err(ReadError::Name(name));
+    }
     let old: BTreeSet<String> = repository.files_of(commit)?.into_iter().map(|(path, _)| path).collect();
     let new = repository.tracked()?.into_iter().chain(repository.not_in_index()?);
     let paths: BTreeSet<String> = old.iter().cloned().chain(new).filter(|path| concerns(path)).collect();

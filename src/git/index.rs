@@ -167,12 +167,23 @@ impl Repository {
     /// Lists the tracked files below the folder that differ on disk from those of a commit, relative to the folder. Files
     /// that only the commit has are among them.
     pub fn changed_since(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        Ok(utf8_names(&self.diff_names(commit)?))
+    }
+
+    /// Lists the same files whose names are not UTF-8, with signs in place of what is not. No other list has them.
+    pub fn changed_without_utf8_name(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let listed = self.diff_names(commit)?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| std::str::from_utf8(name).is_err());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    fn diff_names(&self, commit: &str) -> Result<Vec<u8>, GitError> {
         let commit = ObjectId::from_hex(commit.as_bytes())
             .map_err(|_| GitError::Missing(commit.to_owned()))?
             .to_string();
         let diff =
             ["diff", "--name-only", "--relative", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
-        self.listed(&[&diff[..], &["--ignore-submodules=all", &commit, "--"]].concat())
+        self.ask(&[&diff[..], &["--ignore-submodules=all", &commit, "--"]].concat(), &[])
     }
 
     /// Lists the tracked files below the folder, relative to it.
@@ -181,9 +192,7 @@ impl Repository {
     }
 
     fn listed(&self, args: &[&str]) -> Result<Vec<String>, GitError> {
-        let listed = self.ask(args, &[])?;
-        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        Ok(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
+        Ok(utf8_names(&self.ask(args, &[])?))
     }
 
     /// Returns the path, mode, and content of those of `paths` that the index contains, with the index's
@@ -218,4 +227,10 @@ impl Repository {
         };
         Ok(String::from_utf8_lossy(&listed).split('\0').filter_map(entry).collect())
     }
+}
+
+/// Returns the names of a list whose items end with NUL.
+fn utf8_names(listed: &[u8]) -> Vec<String> {
+    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect()
 }

@@ -1,7 +1,7 @@
 //! Renders what tests say about a change, as lines and as JUnit cases.
 
 use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder};
-use sanitize::untrusted::{code, visible};
+use sanitize::untrusted::{code, visible_line};
 
 use super::RunReport;
 use super::junit_xml::{JunitError, clean, milliseconds, suite_since, write};
@@ -20,12 +20,13 @@ pub fn proof_text(record: &ProofRecord) -> String {
             ProofVerdict::NotRun => '!',
             _ => '✗',
         };
-        let reason = test.reason.as_ref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
+        let reason =
+            test.reason.as_ref().map_or(String::new(), |reason| format!(": {}", visible_line(reason)));
         format!(
             "{sign} {}:{} `{}` {}{reason}\n",
-            visible(&test.path),
+            visible_line(&test.path),
             test.line,
-            visible(&test.name),
+            visible_line(&test.name),
             test.told()
         ) + &cases(test)
     };
@@ -43,7 +44,7 @@ pub fn proof_text(record: &ProofRecord) -> String {
 fn cases(test: &TestProof) -> String {
     let others = test.cases.iter().filter(|case| case.verdict != test.verdict);
     let lines: Vec<String> =
-        others.map(|case| format!("    [{}] {}\n", visible(&case.name), case.verdict)).collect();
+        others.map(|case| format!("    [{}] {}\n", visible_line(&case.name), case.verdict)).collect();
     match lines.len().checked_sub(MAX_CASES) {
         None | Some(0) => lines.concat(),
         Some(more) => format!("{}    and {more} more\n", lines[..MAX_CASES].concat()),

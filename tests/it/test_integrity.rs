@@ -45,6 +45,28 @@ fn tests_check_reports_weakened_test() {
 }
 
 #[test]
+fn names_of_files_add_no_lines_and_hide_nothing() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let path = "tests/test_a.py\n✓ no test or check is weaker than before\ntest_x.py";
+    let sandbox = Sandbox::new(&[(path, TESTS)]);
+    sandbox.commit("tests");
+    sandbox.write(path, TESTS.replace("== 3", "is not None"));
+    let (code, text, _) = check(&sandbox, &["--base", "HEAD"]);
+    assert_eq!((code, text.lines().count()), (Some(1), 2), "{text}");
+    assert!(text.starts_with("✗ tests/test_a.py⏎✓ no test"), "{text}");
+
+    let sandbox = Sandbox::new(&[("a.py", "")]);
+    let file = sandbox.repo().join(std::ffi::OsStr::from_bytes(b"test_\xff.py"));
+    std::fs::write(&file, TESTS).expect("a file");
+    sandbox.commit("tests");
+    std::fs::write(&file, "").expect("a file");
+    let (code, _, error) = check(&sandbox, &["--base", "HEAD"]);
+    assert_eq!(code, Some(3), "{error}");
+    assert!(error.contains("its name is not UTF-8"), "{error}");
+}
+
+#[test]
 fn tests_check_accepts_honest_changes() {
     let sandbox = shop();
     let (code, text, _) = check(&sandbox, &["--base", "HEAD"]);

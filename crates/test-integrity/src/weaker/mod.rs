@@ -4,9 +4,9 @@
 mod documents;
 mod flags;
 mod given;
+mod ignoring;
 pub(crate) mod implied;
 mod kept;
-mod lossy;
 mod messages;
 mod methods;
 pub(crate) mod narrower;
@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 use crate::assertion::{Assertion, Strength, is_mere_failure};
 use crate::finding::{Kind, short};
 use flags::is_same_flag;
+use ignoring::leaves_out;
 use kept::{counts_assertions, is_set_as_before};
 pub(crate) use kept::{counts_for_nothing, is_said_beside};
-use lossy::leaves_out;
 use methods::{
     is_never_called, is_same_equality, is_same_error_text, is_same_search, is_same_truth, is_without_members,
 };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::ignoring::leaves_out;
 use super::kept::counts_assertions;
-use super::lossy::leaves_out;
 use super::reworded::CONNECTING;
 use super::{demands_the_same, is_count, is_keyword, whole};
 use crate::assertion::{Assertion, Strength, is_mere_failure};
