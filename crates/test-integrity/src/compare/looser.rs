@@ -15,5 +15,5 @@ pub(super) fn of_pair(before: &Test, after: (&State, &Test), changes: &[Change<'
 
 /// Returns whether the change shows a reason for a finding of one pair of tests.
 pub(super) fn is_shown(finding: &Finding, before: &Test, after: &Test, changes: &[Change<'_>]) -> bool {
-    messages::is_shown(finding, before, after, changes) || losses::is_of_new_set(finding, changes)
+    messages::is_shown(finding, before, after, changes) || losses::is_of_order(finding, after, changes)
 }

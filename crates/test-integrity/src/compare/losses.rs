@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::Change;
 use crate::assertion::origin::{CASE, ORDER, Origin, PART, SPACE};
+use crate::assertion::vocabulary::plain;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
 use crate::files::{Role, extension};
@@ -25,6 +26,8 @@ const UNORDERED: &[&str] = &[
     "pool", "Pool", "xecutor", "oncurrent", "glob", "listdir", "iterdir", "scandir", "eaddir", "ReadDir", "read_dir", "walk", "Walk", "unordered",
     "random", "shuffle", "Queue", "async", "channel", "mpsc", "dict(", "SELECT", "Files.list",
 ];
+/// Parts of the names of assertions that ask for no order.
+const ANY_ORDER: &[&str] = &["anyorder", "elementsmatch", "countequal", "ignoringorder", "samemembers"];
 /// Words of code that puts results in an order.
 const ORDERED: &[&str] =
     &["sort", "Sort", "rder", "BTree", "LinkedHash", "TreeMap", "reverse", "min(", "max("];
@@ -222,15 +225,15 @@ fn has_reason(lost: u8, gone: &[String], changes: &[Change<'_>]) -> bool {
     })
 }
 
-/// Returns whether a finding is that an order is given up, while the program makes more sets.
-pub(super) fn is_of_new_set(finding: &Finding, changes: &[Change<'_>]) -> bool {
-    const SETS: &[&str] = &["Set<", "HashSet", "BTreeSet", "new Set", "frozenset(", " set(", "set[", "Set["];
-    let count = |text: Option<&str>| {
-        SETS.iter().map(|set| text.unwrap_or_default().matches(set).count()).sum::<usize>()
+/// Returns whether a finding is that an order is given up for which the program no longer stands.
+pub(super) fn is_of_order(finding: &Finding, after: &Test, changes: &[Change<'_>]) -> bool {
+    let ignores = |assertion: &Assertion| {
+        let name = plain(&assertion.name);
+        assertion.line == finding.line && ANY_ORDER.iter().any(|word| name.contains(word))
     };
-    let mut sources = changes.iter().filter(|change| Role::of(change.path) == Role::Source);
-    finding.message.ends_with("in whatever order")
-        && sources.any(|change| count(change.after) > count(change.before))
+    finding.kind == Kind::WeakerAssertion
+        && (finding.message.ends_with("in whatever order") || after.body.assertions.iter().any(ignores))
+        && has_reason(ORDER, &[], changes)
 }
 
 /// Returns whether a program of Python's has a new set that is written out.
